@@ -20,6 +20,7 @@ from tests.system.faults.nemesis import torment
 from tests.system.faults.test_nemesis import SECONDS
 
 
+@pytest.mark.rotating
 @pytest.mark.timeout(SECONDS * 2 + 300)
 async def test_servers_lose_nothing_with_synchronous_replication(tmp_path: Path) -> None:
     with following(is_synchronous=True) as pair:
@@ -51,6 +52,7 @@ async def test_what_asynchronous_replication_loses_is_unknown_and_reported(tmp_p
     assert found == [200, 404, 200]
 
 
+@pytest.mark.rotating
 @pytest.mark.timeout(200)
 async def test_an_agents_step_that_may_run_once_does_so_with_synchronous_replication(
     tmp_path: Path,
