@@ -311,6 +311,8 @@ async def _run_within(parts: JobParts, job: Job, memory: Account, prepare: Prepa
     except OutdatedJobError:
         parts.counter.add("lost")
         return
+    except StoreError:
+        raise  # the job returns to the queue, as if the store had failed later
     except Exception as error:
         await end(parts, job, reportable(error))
         parts.counter.add("done")

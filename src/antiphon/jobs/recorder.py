@@ -222,12 +222,20 @@ class BackgroundRecorder:
                 lambda: has_ended_as(self._parts.store, stored)
             )
         except asyncio.CancelledError:
-            if writing is not None:
-                # The store completes it in any case.
-                await asyncio.gather(writing, return_exceptions=True)
-            with suppress(StoreError):
-                self._is_stored = await has_ended_as(self._parts.store, stored)
+            # Each check of the worker cancels again; a slow store takes longer than that.
+            settling = asyncio.create_task(self._settle(writing, stored))
+            while not settling.done():
+                with suppress(asyncio.CancelledError):
+                    await asyncio.shield(settling)
             raise
+
+    async def _settle(self, writing: "asyncio.Task[bool] | None", stored: StoredResponse) -> None:
+        """Find out whether the end is stored, after the run was cancelled."""
+        if writing is not None:
+            # The store completes it in any case.
+            await asyncio.gather(writing, return_exceptions=True)
+        with suppress(StoreError):
+            self._is_stored = await has_ended_as(self._parts.store, stored)
 
     async def leave(self, response: Response, sealed: Mapping[str, str]) -> bool:
         """See `Recorder.leave`: it continues, here or on another server, unless it was

@@ -256,16 +256,20 @@ async def test_a_cancellation_that_the_store_did_not_make_fails() -> None:
     assert (await status(created, response_id), used) == ("queued", [])
 
 
+@pytest.mark.parametrize("cancellations", [1, 3])
 @pytest.mark.parametrize("is_acknowledged", [True, False])
 async def test_an_end_counts_as_stored_if_its_run_is_cancelled_meanwhile(
-    is_acknowledged: bool,
+    is_acknowledged: bool, cancellations: int
 ) -> None:
-    """A worker cancels what it does not own any more, also because it has just ended."""
+    """A worker cancels what it does not own any more, also because it has just ended: with each
+    check while a slow store has not acknowledged that.
+    """
     created, model, response_id, working = await begun(taken=Reservation("key_1", tokens=60))
 
     async def finish(store: Callable[..., Awaitable[Any]]) -> bool:
-        working.cancel()
-        await let_others_run(1)
+        for _ in range(cancellations):
+            working.cancel()
+            await let_others_run(1)
         is_stored: bool = await store()
         if not is_acknowledged:
             raise StoreError("The connection was lost.")

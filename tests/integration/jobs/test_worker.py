@@ -28,7 +28,7 @@ from antiphon.storage.records.responses import StoredConversation
 from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.formatters import JsonLines
 from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics
-from tests.support.changed_stores import ChangedStore
+from tests.support.changed_stores import ChangedStore, replace_operation
 from tests.support.parts import NOW, foundation, parts_with, scripted_parts, stated
 from tests.support.waiting import LoopClock, eventually, let_others_run, until
 
@@ -616,6 +616,32 @@ async def test_work_waits_for_a_store_that_fails_and_loses_nothing(
     assert (
         len([text for text in caplog.messages if "Cannot store a background response" in text]) == 1
     )
+
+
+async def test_a_response_runs_again_if_the_store_could_not_read_its_history(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(workers, "POLL_INTERVAL", 0.01)
+    failures = 0
+
+    async def read(*which: Any) -> Any:
+        nonlocal failures
+        failures += 1
+        if failures in (2, 3):  # the first read is that of the request, before it is queued
+            raise StoreError("The store's disk failed.")
+        return await items(*which)
+
+    created, _ = scripted_parts(stated("Hi"))
+    await created.store.write(conversations.create, StoredConversation("conv_1", 1, b"{}"), [])
+    items = replace_operation(created.store, conversations.items, read)
+    response_id = await queue(created, conversation="conv_1")
+    worker = Worker(created.jobs)
+    worker.start()
+    await until_ended(created, ("", response_id))
+    await worker.close()
+
+    assert await status(created, response_id) == "completed"
+    assert failures == 4
 
 
 async def test_a_response_with_a_window_leaves_its_slot_to_one_without_and_completes_afterwards() -> (  # noqa: E501 - one text, or a row of a table
