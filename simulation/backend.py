@@ -64,8 +64,8 @@ class SimulatedBackend:
     process: Process
     dice: random.Random
     moods: Moods = field(default_factory=Moods)
-    requested: dict[str, int] = field(default_factory=dict)
-    """How often each question arrived."""
+    requested: dict[str, set[tuple[str, ...]]] = field(default_factory=dict)
+    """The questions of the histories with which each question arrived, in order, with itself."""
 
     def protocol(self) -> "BackendProtocol":
         """Return the protocol of a new connection."""
@@ -111,8 +111,9 @@ class BackendProtocol(asyncio.Protocol):
             self._send_json(200, {"object": "list", "data": [{"id": MODEL, "object": "model"}]})
             return
         request = json.loads(body)
-        question = [one["content"] for one in request["messages"] if one["role"] == "user"][-1]
-        backend.requested[question] = backend.requested.get(question, 0) + 1
+        questions = [one["content"] for one in request["messages"] if one["role"] == "user"]
+        question = questions[-1]
+        backend.requested.setdefault(question, set()).add(tuple(questions))
         if dice.random() < moods.refuses:
             status = dice.choice((500, 502, 503, 429))
             self._send_json(status, {"error": {"message": "simulated", "code": None}})
@@ -120,7 +121,8 @@ class BackendProtocol(asyncio.Protocol):
         if not request.get("stream"):
             message = {"role": "assistant", "content": text_for(question)}
             choice = {"index": 0, "message": message, "finish_reason": "stop"}
-            self._send_json(200, {"object": "chat.completion", "choices": [choice]})
+            usage = _usage(question)
+            self._send_json(200, {"object": "chat.completion", "choices": [choice], "usage": usage})
             return
         self._transport.write(STREAM_HEAD)
         for chunk in _chunks(question):
@@ -143,7 +145,13 @@ def _chunks(question: str) -> Iterator[bytes]:
     for word in words_for(question):
         yield _event({"content": word}, None)
     yield _event({}, "stop")
+    yield b"data: " + json.dumps({"choices": [], "usage": _usage(question)}).encode() + b"\n\n"
     yield b"data: [DONE]\n\n"
+
+
+def _usage(question: str) -> dict[str, int]:
+    count = len(words_for(question))
+    return {"prompt_tokens": 3, "completion_tokens": count, "total_tokens": 3 + count}
 
 
 def _event(delta: dict[str, Any], reason: str | None) -> bytes:

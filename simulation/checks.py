@@ -1,14 +1,15 @@
 """What must be true: after each statement of the store, and at the end."""
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from antiphon.jobs.queue import MOST_CRASHES
 from simulation.backend import text_for
-from simulation.clients import OPEN, Record
-from simulation.promises import Frames, lost_frames, lost_turns, text_of, unsound
+from simulation.keys import watch_keys
+from simulation.promises import Frames, lost_frames, lost_turns, text_of, turns_of, unsound
+from simulation.record import OPEN, Record
 
 TRIGGERS = """
 CREATE TEMP TRIGGER one_end AFTER UPDATE OF status ON responses
@@ -88,6 +89,15 @@ AT_REST: Mapping[str, str] = {
             WHERE idempotency_keys.tenant = tenant_sizes.tenant
         )
     """,
+    "logs of another size than stated": """
+        SELECT count(*) FROM responses WHERE log_bytes <> (
+            SELECT coalesce(sum(length(body)), 0) FROM events WHERE events.response = seq
+        ) + (
+            SELECT coalesce(sum(length(key) + length(body)), 0) FROM steps
+            WHERE steps.response = seq
+        )
+    """,
+    "responses that lasted less than nothing": ("SELECT count(*) FROM facts WHERE ended < began"),
     "items without a response": """
         SELECT count(*) FROM items WHERE response NOT IN (SELECT seq FROM responses)
     """,
@@ -99,11 +109,15 @@ def watch(
     connection: sqlite3.Connection,
     violated: Callable[[str], None],
     expired: Callable[[str], None],
+    overdrawn: Callable[[str], None],
 ) -> None:
-    """Call these functions when a statement breaks an invariant, or expires a worker."""
+    """Call these functions when a statement breaks an invariant, expires a worker, or leaves a
+    budget above its limit or below nothing.
+    """
     connection.create_function("violated", 1, violated)
     connection.create_function("expired", 1, expired)
     connection.executescript(TRIGGERS)
+    watch_keys(connection, overdrawn)
 
 
 def remains(connection: sqlite3.Connection) -> Iterator[str]:
@@ -114,6 +128,19 @@ def remains(connection: sqlite3.Connection) -> Iterator[str]:
             yield f"the store has {count} {name} at rest"
 
 
+COMPLETED = """
+SELECT responses.id FROM responses JOIN items ON items.response = responses.seq
+WHERE responses.status = 'completed' AND items.is_output = 0 AND instr(CAST(items.body AS TEXT), ?)
+"""
+
+
+def failed_and_stored(connection: sqlite3.Connection, questions: Sequence[str]) -> Iterator[str]:
+    """Yield each response that is stored as completed, although its client received an error."""
+    for question in questions:
+        for (response_id,) in connection.execute(COMPLETED, (f'"{question}"',)).fetchall():
+            yield f"{response_id} is completed, and its client received an error"
+
+
 @dataclass(slots=True)
 class Afterwards:
     """What the servers return once everything has ended."""
@@ -121,6 +148,8 @@ class Afterwards:
     responses: dict[str, dict[str, Any] | None]
     replays: dict[str, list[Frames]]
     items: dict[str, list[dict[str, Any]] | None]
+    requested: Sequence[Mapping[str, set[tuple[str, ...]]]]
+    """With which histories each question arrived at each backend."""
 
 
 @dataclass(slots=True)
@@ -128,7 +157,7 @@ class Excuses:
     """What may have happened to a response."""
 
     are_backends_bad: bool
-    is_store_bad: bool
+    was_store_bad: Callable[[float], bool]
     """A client can receive an error for a response that is stored, if the store cannot be asked."""
     crashes: int
 
@@ -143,11 +172,25 @@ def broken(record: Record, after: Afterwards, excuses: Excuses) -> Iterator[str]
             yield f"the key {key} created {sorted(ids)}"
     for conversation_id, questions in record.turns.items():
         yield from lost_turns(conversation_id, questions, after.items[conversation_id])
+        yield from _wrong_histories(turns_of(after.items[conversation_id]), after)
+    for questions in record.chains:
+        yield from _wrong_histories(questions, after)
     for reading in record.readings:
         replays = after.replays[reading.response_id]
         response = after.responses.get(reading.response_id)
         yield from unsound(reading.response_id, replays, response)
         yield from lost_frames(reading, dict(replays[0]))
+
+
+def _wrong_histories(questions: Sequence[str], after: Afterwards) -> Iterator[str]:
+    """Yield each request of these turns that a backend received with another history than the
+    turns before it.
+    """
+    for place, question in enumerate(questions, 1):
+        for requested in after.requested:
+            for history in requested.get(question, ()):
+                if history != tuple(questions[:place]):
+                    yield f"{question} was sent with {history}, not after {questions[:place]}"
 
 
 def _lost(
@@ -163,11 +206,13 @@ def _lost(
     if status in OPEN:
         yield f"{response_id} is still {status}"
     ends = record.ends[response_id] | {status}
-    if excuses.is_store_bad and response_id not in record.background:
+    is_excused = excuses.was_store_bad(record.ended_at.get(response_id, 0.0))
+    if is_excused and response_id not in record.background:
         ends = {status}
     if len(ends) > 1:
         yield f"{response_id} ended as {sorted(ends)}"
-    if status == "completed" and text_of(response) != text_for(question):
+    is_of_model = response_id not in record.acts
+    if status == "completed" and is_of_model and text_of(response) != text_for(question):
         yield f"{response_id} contains {text_of(response)!r} instead of {text_for(question)!r}"
     returned = record.bodies.get(response_id)
     if returned is not None and returned | {"output_text": ""} != response | {"output_text": ""}:

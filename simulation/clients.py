@@ -1,47 +1,20 @@
 """What clients do, and what servers acknowledged to them."""
 
 import asyncio
-import json
 import random
-from collections import defaultdict
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+from simulation.agents import AGENT
 from simulation.backend import MODEL
-from simulation.client import Broken, Wires
-from simulation.plan import Event
-from simulation.promises import Reading, event_of
+from simulation.caller import AGAIN, MOST_ATTEMPTS, Caller
+from simulation.client import Wires
+from simulation.plan import ACT, Event
+from simulation.promises import Reading
+from simulation.record import Record
 from simulation.server import SimulatedServer
 
-OPEN = ("queued", "in_progress")
-
-AGAIN = 0.5
-"""Seconds until a client repeats what failed."""
-
 TURNS = 3
-
-MOST_ATTEMPTS = 6
-"""How often a client sends a request until it is answered."""
-
-
-@dataclass(slots=True)
-class Record:
-    """What was acknowledged."""
-
-    questions: dict[str, str] = field(default_factory=dict)
-    """The question of each response, by its id."""
-    background: set[str] = field(default_factory=set)
-    bodies: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """The responses that were returned after their end."""
-    ends: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    """The final states that were returned."""
-    cancelled: set[str] = field(default_factory=set)
-    readings: list[Reading] = field(default_factory=list)
-    keyed: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    turns: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    refused: list[str] = field(default_factory=list)
-    """Replies that no fault explains."""
 
 
 class Clients:
@@ -49,6 +22,8 @@ class Clients:
 
     def __init__(self, wires: Wires, servers: list[SimulatedServer], seed: int) -> None:
         self.record = Record()
+        self.secrets: Sequence[str] = ("",)
+        """The API keys of clients in turn; an empty one is none."""
         self._wires = wires
         self._servers = servers
         self._seed = seed
@@ -61,70 +36,21 @@ class Clients:
             "poll": Client.poll,
             "resume": Client.resume,
             "cancel": Client.cancel,
+            "stop": Client.stop,
+            ACT: Client.act,
             "keyed": Client.keyed,
             "chain": Client.chain,
             "talk": Client.talk,
             "crowd": Client.crowd,
         }
         dice = random.Random(f"client {self._seed} {event.number}")
-        await kinds[event.kind](Client(self._wires, self._servers, self.record, event, dice))
+        client = Client(self._wires, self._servers, self.record, event, dice)
+        client.secret = self.secrets[event.number % len(self.secrets)]
+        await kinds[event.kind](client)
 
 
-class Client:
-    """One client."""
-
-    accepts_all = False
-    """Whether any reply can be correct."""
-
-    def __init__(
-        self,
-        wires: Wires,
-        servers: list[SimulatedServer],
-        record: Record,
-        event: Event,
-        dice: random.Random,
-    ) -> None:
-        self._wires = wires
-        self._servers = servers
-        self._record = record
-        self._event = event
-        self._dice = dice
-        self._requested = 0
-
-    def _question(self) -> str:
-        self._requested += 1
-        return f"q{self._event.number}.{self._requested}"
-
-    async def request(
-        self, method: str, path: str, body: Any = None, **headers: str
-    ) -> tuple[int, Any]:
-        """Send a request to any server; status 0 if the connection broke."""
-        server = self._dice.choice(self._servers)
-        try:
-            status, reply = await self._wires.request(server, method, path, body, headers)
-        except Broken:
-            self._wires.network.loop.note(f"{self._event.number} {method} {path} broke")
-            return 0, None
-        returned = (
-            reply.get("status") or reply.get("error") or "" if isinstance(reply, dict) else ""
-        )
-        name = reply.get("id") if isinstance(reply, dict) else ""
-        self._wires.network.loop.note(
-            f"{self._event.number} {method} {path}: "
-            f"{server.name} returned {status} {name} {returned}"
-        )
-        is_refused = 400 <= status < 500
-        if is_refused and not (self.accepts_all or _is_expected(status, reply)):
-            self._record.refused.append(f"{method} {path}: {status} {json.dumps(reply)}")
-        return status, reply
-
-    async def get(self, path: str) -> tuple[int, Any]:
-        """GET from whichever server replies, however long that takes."""
-        while True:
-            status, reply = await self.request("GET", path)
-            if 0 < status < 500:
-                return status, reply
-            await asyncio.sleep(AGAIN)
+class Client(Caller):
+    """One client, by what it does."""
 
     async def plain(self) -> None:
         """A response."""
@@ -133,6 +59,8 @@ class Client:
         status, reply = await self.request("POST", "/v1/responses", body)
         if status == 200:
             self._acknowledge(question, reply)
+        elif status >= 500:
+            self._record.failed.append(question)
 
     async def stream(self) -> None:
         """A streamed response."""
@@ -165,12 +93,44 @@ class Client:
             self._record.ends[response_id].add(reply["status"])
         await self._end(response_id)
 
+    async def act(self) -> None:
+        """A background response of the agent, polled to its end."""
+        question = self._question()
+        body = {"model": AGENT, "input": question, "background": True}
+        status, reply = await self.request("POST", "/v1/responses", body)
+        if status == 200:
+            self._record.acts[reply["id"]] = question
+            self._acknowledge(question, reply, is_background=True)
+            await self._end(reply["id"])
+
     async def resume(self) -> None:
         """A streamed background response, resumed until it is whole."""
         question = self._question()
         body = {"model": MODEL, "input": question, "stream": True, "background": True}
         reading = Reading()
         await self._read(reading, question, "POST", "/v1/responses", body)
+        await self._resume(reading, question)
+
+    async def stop(self) -> None:
+        """A streamed background response that is cancelled while it is read, and read to its
+        end.
+        """
+        question = self._question()
+        body = {"model": MODEL, "input": question, "stream": True, "background": True}
+        reading = Reading()
+        reads = asyncio.ensure_future(self._read(reading, question, "POST", "/v1/responses", body))
+        await asyncio.wait({reads}, timeout=2 + self._event.size * 6)
+        if reading.response_id:
+            self._record.cancelled.add(reading.response_id)
+            path = f"/v1/responses/{reading.response_id}/cancel"
+            status, reply = await self.request("POST", path)
+            if status == 200:
+                self._record.ends[reading.response_id].add(reply["status"])
+        await reads
+        await self._resume(reading, question)
+
+    async def _resume(self, reading: Reading, question: str) -> None:
+        """Read a stream again until it is whole."""
         if not reading.response_id:
             return
         self._record.background.add(reading.response_id)
@@ -199,8 +159,11 @@ class Client:
     async def chain(self) -> None:
         """Responses that continue each other."""
         previous = None
+        questions: list[str] = []
+        self._record.chains.append(questions)
         for _ in range(TURNS):
             question = self._question()
+            questions.append(question)
             body = {"model": MODEL, "input": question, "previous_response_id": previous}
             reply = await self._repeat(body)
             if reply is None:
@@ -236,101 +199,18 @@ class Client:
         status, reply = await self.request("POST", "/v1/conversations", {})
         if status != 200:
             return
+        self._record.turns[reply["id"]] = []
         await asyncio.gather(*(self._turn(reply["id"]) for _ in range(TURNS)))
 
     async def _turn(self, conversation_id: str) -> None:
-        question = self._question()
-        body = {
-            "model": MODEL,
-            "input": question,
-            "conversation": conversation_id,
-            "background": self._dice.random() < 0.3,
-        }
+        is_background = self._dice.random() < 0.3
+        body = {"model": MODEL, "conversation": conversation_id, "background": is_background}
         await asyncio.sleep(self._dice.random() * 0.5)
-        reply = await self._repeat(body, jitters=True)
-        if reply is not None:
-            self._acknowledge(question, reply, is_background=bool(body["background"]))
-
-    async def _repeat(
-        self, body: dict[str, Any], *, jitters: bool = False, **headers: str
-    ) -> dict[str, Any] | None:
-        """Request a response until a server returns it; None after `MOST_ATTEMPTS`."""
         for _ in range(MOST_ATTEMPTS):
-            status, reply = await self.request("POST", "/v1/responses", body, **headers)
+            # An attempt that was not acknowledged can be in the conversation, so each has its own.
+            question = self._question()
+            status, reply = await self.request("POST", "/v1/responses", {**body, "input": question})
             if status == 200:
-                found: dict[str, Any] = reply
-                return found
-            await asyncio.sleep(AGAIN * (1 + self._dice.random()) if jitters else AGAIN)
-        return None
-
-    def _acknowledge(
-        self, question: str, reply: dict[str, Any], *, is_background: bool = False
-    ) -> None:
-        response_id = reply["id"]
-        self._record.questions[response_id] = question
-        if is_background:
-            self._record.background.add(response_id)
-        if reply["status"] not in OPEN:
-            self._record.ends[response_id].add(reply["status"])
-            self._record.bodies[response_id] = reply
-
-    async def _end(self, response_id: str) -> None:
-        while True:
-            status, reply = await self.get(f"/v1/responses/{response_id}")
-            if status != 200 or reply["status"] not in OPEN:
-                break
-            await asyncio.sleep(AGAIN)
-        if status == 200:
-            self._record.ends[response_id].add(reply["status"])
-
-    async def _read(
-        self, reading: Reading, question: str, method: str, path: str, body: Any
-    ) -> None:
-        """Read a stream until it ends or breaks."""
-        server = self._dice.choice(self._servers)
-        rest = b""
-        status = 0
-        try:
-            async for message in self._wires.messages(server, method, path, body, {}):
-                status = message.get("status", status)
-                *frames, rest = (rest + message.get("body", b"")).split(b"\n\n")
-                if status != 200:
-                    continue
-                for frame in frames:
-                    if frame and not frame.startswith(b":"):
-                        self._see(frame, reading, question)
-        except Broken:
-            return
-        if status == 200:
-            reading.is_whole = True
-        elif 400 <= status < 500 and status != 429:
-            self._record.refused.append(f"{method} {path}: {status} {rest.decode()}")
-
-    def _see(self, frame: bytes, reading: Reading, question: str) -> None:
-        event = event_of(frame)
-        self._wires.network.loop.note(
-            f"{self._event.number} receives {event.get('sequence_number')} {event.get('type')} "
-            f"of {reading.response_id}"
-        )
-        if "sequence_number" not in event:
-            return
-        if event["sequence_number"] <= reading.last:
-            self._record.refused.append(
-                f"{reading.response_id} sent event {event['sequence_number']} after {reading.last}"
-            )
-        reading.frames.append((event["sequence_number"], frame))
-        response = event.get("response")
-        if response is None:
-            return
-        if not reading.response_id:
-            reading.response_id = response["id"]
-            if response["background"]:
-                self._record.questions[response["id"]] = question
-        if response["status"] not in OPEN:
-            self._record.questions[response["id"]] = question
-            self._record.ends[response["id"]].add(response["status"])
-
-
-def _is_expected(status: int, reply: Any) -> bool:
-    """Whether a request can be refused with this although it is correct."""
-    return status in (409, 429) or reply["error"]["code"] == "conversation_locked"
+                self._acknowledge(question, reply, is_background=is_background)
+                return
+            await asyncio.sleep(AGAIN * (1 + self._dice.random()))

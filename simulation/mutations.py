@@ -6,70 +6,26 @@ without it, nothing breaks.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
+from antiphon.access.metering import Meter
 from antiphon.jobs.queue import BackgroundQueue
 from antiphon.jobs.recorder import BackgroundRecorder
 from antiphon.jobs.worker import Worker
 from antiphon.recording.persistence import ForegroundRecorder
 from antiphon.sharing.memory import Memory
 from antiphon.storage.notifications import Subscription
-from antiphon.storage.operations import jobs, leases
+from antiphon.storage.operations import budgets, jobs, leases, responses
 from antiphon.storage.operations.step import query_rows, writes
 from antiphon.storage.records.jobs import LockResult, Progress
-from antiphon.storage.sql import queries_of
 from antiphon.storage.store import Store
 from antiphon.upstream.router import Route
+from antiphon.webhooks.courier import Courier
+from simulation.changes import Change, Mutation, code, method, nothing, nothing_async, sql, together
 
 
-@dataclass(frozen=True, slots=True)
-class Mutation:
-    """One fault: `apply` puts it into the code of this Python process."""
-
-    meaning: str
-    apply: Callable[[], None]
-
-
-def _sql(query: str, old: str, new: str) -> Callable[[], None]:
-    """Change a statement."""
-
-    def apply() -> None:
-        queries: Any = queries_of("sqlite")
-        assert old in queries[query], queries[query]
-        queries[query] = queries[query].replace(old, new)
-
-    return apply
-
-
-def _all(*changes: Callable[[], None]) -> Callable[[], None]:
-    """Make several changes."""
-
-    def apply() -> None:
-        for change in changes:
-            change()
-
-    return apply
-
-
-def _method(owner: Any, name: str, make: Callable[[Any], Any]) -> Callable[[], None]:
-    """Replace a function of a class or a module; `make` gets the original."""
-    return lambda: setattr(owner, name, make(getattr(owner, name)))
-
-
-def _nothing(_: Any) -> Any:
-    return lambda *args, **kwargs: None
-
-
-def _nothing_async(_: Any) -> Any:
-    async def nothing(*args: Any, **kwargs: Any) -> None:
-        pass
-
-    return nothing
-
-
-def _early(operation: Any, result: Any) -> Callable[[], None]:
+def _early(operation: Any, result: Any) -> Change:
     """Acknowledge an operation before it is performed."""
 
     def make(original: Any) -> Any:
@@ -82,7 +38,7 @@ def _early(operation: Any, result: Any) -> Callable[[], None]:
 
         return write
 
-    return _method(Store, "write", make)
+    return method(Store, "write", make)
 
 
 def _unlocked(_: Any) -> Any:
@@ -163,70 +119,131 @@ FENCE = "version = $2"
 
 MUTATIONS: Mapping[str, Mutation] = {
     "no_fence_of_progress": Mutation(
-        "a worker that lost its job still writes events", _sql("advance", FENCE, "$2 >= 0")
+        "a worker that lost its job still writes events", sql("advance", FENCE, "$2 >= 0")
     ),
     "no_fence_of_end": Mutation(
-        "a worker that lost its job still ends it", _sql("finish", FENCE, "$2 >= 0")
+        "a worker that lost its job still ends it", sql("finish", FENCE, "$2 >= 0")
     ),
     "lease_not_checked": Mutation(
         "jobs of workers that are alive are claimed",
-        _all(
-            _sql("next_waiting", "WHERE expired = 1 AND id <> $2", "WHERE id <> $2 AND id <> ''"),
-            _sql("claim", "WHERE expired = 1)", "WHERE id <> '')"),
+        together(
+            sql("next_waiting", "WHERE expired = 1 AND id <> $2", "WHERE id <> $2 AND id <> ''"),
+            sql("claim", "WHERE expired = 1)", "WHERE id <> '')"),
         ),
     ),
     "lock_not_checked": Mutation(
-        "a second response locks a conversation", _method(leases, "hold", _unlocked)
+        "a second response locks a conversation", method(leases, "hold", _unlocked)
     ),
     "key_not_checked": Mutation(
         "a reserved Idempotency-Key is reserved again",
-        _sql("reserve", "idempotency_keys.created_at <= $7", "idempotency_keys.created_at >= $7"),
+        sql("reserve", "idempotency_keys.created_at <= $7", "idempotency_keys.created_at >= $7"),
     ),
-    "no_heartbeat": Mutation(
-        "a worker sends no heartbeat", _method(Worker, "beat", _nothing_async)
-    ),
+    "no_heartbeat": Mutation("a worker sends no heartbeat", method(Worker, "beat", nothing_async)),
     "lost_wake_up": Mutation(
         "a task that waits for a change relies on the notification",
-        _method(Subscription, "wait", _patient),
+        method(Subscription, "wait", _patient),
     ),
     "number_sent_twice": Mutation(
         "a job that begins again repeats the numbers of lost events",
-        _sql("claim", "uses_idle = $4,", "uses_idle = $4, next_number = kept_number,"),
+        sql("claim", "uses_idle = $4,", "uses_idle = $4, next_number = kept_number,"),
     ),
     "half_item_kept": Mutation(
         "events of an item that is not complete remain after a crash",
-        _method(BackgroundRecorder, "_save", _always_resumed),
+        method(BackgroundRecorder, "_save", _always_resumed),
     ),
     "events_not_dropped": Mutation(
         "the events after the resume point remain when another worker takes a job",
-        _sql("drop_events", "number >=", "number < 0 AND number >="),
+        sql("drop_events", "number >=", "number < 0 AND number >="),
     ),
     "acknowledged_early": Mutation(
         "a background response is acknowledged before it is stored",
         _early(jobs.enqueue, LockResult.DONE),
     ),
     "memory_not_returned": Mutation(
-        "memory reserved for a history is not returned", _method(Memory, "release", _nothing)
+        "memory reserved for a history is not returned", method(Memory, "release", nothing)
     ),
     "slot_not_returned": Mutation(
         "a cancelled request keeps its slot at the backend",
-        _method(Route, "release", _only_if_calm),
+        method(Route, "release", _only_if_calm),
     ),
     "lease_not_returned": Mutation(
         "a response that has ended keeps its lease",
-        _method(ForegroundRecorder, "save", _retained),
+        method(ForegroundRecorder, "save", _retained),
     ),
     "store_not_retried": Mutation(
         "a background response is abandoned when the store fails",
-        _method(BackgroundRecorder, "_persist", _ends_at_once),
+        method(BackgroundRecorder, "_persist", _ends_at_once),
     ),
     "strays_not_returned": Mutation(
-        "a worker keeps jobs that it does not know", _method(Worker, "_poll_own", _own_only)
+        "a worker keeps jobs that it does not know", method(Worker, "_poll_own", _own_only)
     ),
     "turn_not_appended": Mutation(
-        "a turn is not appended to its conversation", _method(Store, "save", _without_append)
+        "a turn is not appended to its conversation", method(Store, "save", _without_append)
     ),
     "cancel_ignored": Mutation(
-        "a cancelled response continues", _method(BackgroundQueue, "cancel", _only_read)
+        "a cancelled response continues", method(BackgroundQueue, "cancel", _only_read)
+    ),
+    "end_sent_twice": Mutation(
+        "the end of a stream is sent twice",
+        code(
+            BackgroundRecorder.save, "[*self._pending, *end]", "[*self._pending, *end, *end[-1:]]"
+        ),
+    ),
+    "reply_not_stored": Mutation(
+        "an Idempotency-Key is not stored with its response",
+        code(ForegroundRecorder.save, "if self.identity.key and is_good", "if False"),
+    ),
+    "lock_not_released": Mutation(
+        "a background response that has ended keeps its conversation locked",
+        code(
+            responses.leave_conversation,
+            "if append:",
+            "if not append:\n        return\n    if append:",
+        ),
+    ),
+    "job_slot_not_returned": Mutation(
+        "a worker keeps the slot of a job that has ended",
+        code(
+            Worker._run_job,
+            "(self._idle if job.uses_idle else self._slots).leave(job.response.tenant)",
+            "pass",
+        ),
+    ),
+    "task_not_ended": Mutation(
+        "a task that writes events outlives its response",
+        code(
+            BackgroundRecorder.record,
+            "self._flushing.cancel()\n        with suppress(asyncio.CancelledError):\n"
+            "            await self._flushing",
+            "pass",
+        ),
+    ),
+    "log_size_kept": Mutation(
+        "events that are deleted at a take-over still count as stored bytes",
+        sql("claim", "CASE WHEN $3 = 1 THEN kept_bytes ELSE log_bytes END", "log_bytes + $3 * 0"),
+    ),
+    "reservation_not_returned": Mutation(
+        "the budget reserved for a request is not returned",
+        code(Meter.charge, "(taken.cost or 0) if is_same_day else 0", "0"),
+    ),
+    "budget_not_checked": Mutation(
+        "a request is admitted that its budget has no room for",
+        code(budgets.exhausted, "levels[account][period] + cost > most", "False"),
+    ),
+    "key_runs_too_many": Mutation(
+        "a worker claims more jobs of a key than may run at once",
+        sql("next_waiting", "< api_keys.concurrency", "< api_keys.concurrency + 9"),
+    ),
+    "tenant_not_checked": Mutation(
+        "a response is found by a client of another tenant that has its id",
+        sql("load", "responses.tenant = $2", "$2 <> '!'"),
+    ),
+    "end_not_announced": Mutation(
+        "the end of a background response is not announced to webhooks",
+        code(jobs.finish, "if announcement is not None:", "if False:"),
+    ),
+    "delivery_not_repeated": Mutation(
+        "a webhook that was not received is not sent again",
+        code(Courier._try, "if not trouble:", "if True:"),
     ),
 }

@@ -3,17 +3,26 @@ be run, which is how a failure shrinks.
 """
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 LENGTH = 90.0
 """Seconds in which clients begin something and things break."""
 
-CLIENTS = ("plain", "stream", "poll", "resume", "cancel", "keyed", "chain", "talk", "crowd")
+CLIENTS = ("plain", "stream", "poll", "resume", "cancel", "stop", "keyed", "chain", "talk", "crowd")
+
+ACT = "act"
+"""The client of an agent."""
+
+RECEIVER = "receiver"
+"""The fault of a receiver of webhooks."""
 
 FAULTS = (
     *("kill", "kill", "stop", "pause", "skew", "backend_down", "moods"),
     *("store_slow", "store_fails", "store_mute", "store_kills", "weather"),
 )
+
+
+DISTURBING = ("kill", "stop", "pause", "store_slow", "store_fails", "store_mute", "store_kills")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +52,31 @@ class Plan:
     reads_at_once: bool
     latency: float
     """Of the store."""
+    has_keys: bool
+    """Whether clients have API keys."""
+    has_agents: bool
+    has_webhooks: bool
     events: tuple[Event, ...]
+
+    @property
+    def is_calm(self) -> bool:
+        """Whether no process is disturbed, and the store never fails."""
+        return not any(event.kind in DISTURBING for event in self.events)
 
     @property
     def setting(self) -> str:
         """Describe what is not an event."""
         order = "asyncio's order" if self.is_fair else "any order"
         reads = "reads at once" if self.reads_at_once else "reads that take time"
-        return f"{self.servers} servers, {order}, {reads}, a store of {self.latency:g} s"
+        keys = ", API keys" if self.has_keys else ""
+        keys += ", agents" if self.has_agents else ""
+        keys += ", webhooks" if self.has_webhooks else ""
+        return f"{self.servers} servers, {order}, {reads}, a store of {self.latency:g} s{keys}"
 
     def only(self, numbers: frozenset[int]) -> "Plan":
         """Return the plan with these events alone."""
         events = tuple(event for event in self.events if event.number in numbers)
-        return Plan(self.seed, self.servers, self.is_fair, self.reads_at_once, self.latency, events)
+        return replace(self, events=events)
 
 
 def plan_of(seed: int) -> Plan:
@@ -73,11 +94,22 @@ def plan_of(seed: int) -> Plan:
     for number, kind in enumerate(kinds):
         at = dice.random() * (LENGTH / 10 if burst and kind in CLIENTS else LENGTH)
         events.append(Event(number, at, kind, dice.randrange(12), dice.random()))
+    # Drawn from other dice, so that a seed has the same events as without them.
+    more = random.Random(f"more {seed}")
+    has_agents, has_webhooks = more.random() < 0.4, more.random() < 0.4
+    further = [ACT] * more.randrange(1, 7) * has_agents
+    further += [RECEIVER] * more.randrange(3) * has_webhooks * (faults > 0)
+    for number, kind in enumerate(further, len(kinds)):
+        at, where, size = more.random() * LENGTH, more.randrange(12), more.random()
+        events.append(Event(number, at, kind, where, size))
     return Plan(
         seed,
         servers=dice.choice((1, 2, 2, 3)),
         is_fair=dice.random() < 0.3,
         reads_at_once=dice.random() < 0.6,
         latency=dice.choice((0.0, 0.002, 0.02, 0.2)),
+        has_keys=dice.random() < 0.5,
+        has_agents=has_agents,
+        has_webhooks=has_webhooks,
         events=tuple(sorted(events, key=lambda event: event.at)),
     )

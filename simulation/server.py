@@ -8,11 +8,15 @@ from antiphon import ids
 from antiphon.build import server as build_server
 from antiphon.build.hosting import app_of
 from antiphon.build.server import build
-from antiphon.config import BackendConfig, Settings
+from antiphon.config import BackendConfig, ModelConfig, Settings
+from antiphon.config.models import PriceConfig
 from antiphon.http_server.asgi import AsgiApp
 from antiphon.server.limits import ServerLimits
 from antiphon.storage.store import Store
+from simulation.agents import Deeds, worker_of
+from simulation.backend import MODEL
 from simulation.loop import Process, SimulatedLoop
+from simulation.receivers import Receiver
 from simulation.store import Database
 
 if TYPE_CHECKING:
@@ -27,6 +31,7 @@ SETTINGS = Settings(
     first_byte_timeout=12.0,
     idle_timeout=6.0,
     background_jobs=4,
+    models=[ModelConfig(name=MODEL, prices=PriceConfig(input=1000.0, output=1000.0))],
 )
 
 OLD = 10.0
@@ -36,10 +41,21 @@ OLD = 10.0
 class SimulatedServer:
     """One server, which can be started again after it was killed: each time as another process."""
 
-    def __init__(self, name: str, loop: SimulatedLoop, database: Database) -> None:
+    def __init__(
+        self,
+        name: str,
+        loop: SimulatedLoop,
+        database: Database,
+        *,
+        deeds: Deeds | None = None,
+        receiver: Receiver | None = None,
+    ) -> None:
+        """Let the steps of an agent do `deeds`, and send webhooks to a `receiver`."""
         self.name = name
         self.loop = loop
         self.database = database
+        self._deeds = deeds
+        self._receiver = receiver
         self.process: Process | None = None
         self.application: Application | None = None
         self.app: AsgiApp | None = None
@@ -69,7 +85,10 @@ class SimulatedServer:
 
     async def _boot(self, process: Process) -> None:
         setattr(build_server, "open_store", self._open_store)  # noqa: B010 - a name that it imports
-        application = await build(SETTINGS, {})
+        agents = None if self._deeds is None else worker_of(self._deeds)
+        application = await build(SETTINGS, {}, agents=agents)
+        if self._receiver is not None:
+            setattr(application.courier, "_client", self._receiver)  # noqa: B010 - of another type
         self.application = application
         app = app_of(application, SETTINGS, ServerLimits(), has_console=False)
         application.start()

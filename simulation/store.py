@@ -145,7 +145,9 @@ class Database:
             self.connection.before = None
 
     def committed(self, source: "SimulatedStore") -> None:
-        """A process has written something."""
+        """A process has changed something: as in a file, a write that changes nothing is not
+        seen.
+        """
         for store in self.stores:
             if store is not source and not store.process.is_dead:
                 store.poll_soon()
@@ -201,6 +203,7 @@ class PerformedWriter(Writer):
         process = self._store.process
         if database.loop.trace is not None:
             database.loop.note(f"writes {', '.join(map(_described, jobs))}")
+        changes = database.connection.total_changes
         results: Sequence[Any] | None = database.transact(
             process, lambda: self._commit_in_room(jobs)
         )
@@ -209,7 +212,8 @@ class PerformedWriter(Writer):
         for result in results:
             if isinstance(result, StoreError):
                 database.loop.note(f"fails: {result}")
-        database.committed(self._store)
+        if database.connection.total_changes != changes:
+            database.committed(self._store)
         self._waiting = [*jobs[len(results) :], *self._waiting]
         if database.dice.random() < database.temper.loses_reply:
             database.loop.note("loses the reply")

@@ -12,13 +12,13 @@ from simulation.machine import install
 
 def outcomes(order: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Run the seeds of an order, until the first failure if it says so; see `simulation.runs`."""
-    from simulation.mutations import MUTATIONS  # noqa: PLC0415 - after `install`
+    from simulation.faults import FAULTS  # noqa: PLC0415 - after `install`
     from simulation.plan import plan_of  # noqa: PLC0415
     from simulation.shrink import shrink  # noqa: PLC0415
     from simulation.world import simulate  # noqa: PLC0415
 
     if order["mutation"]:
-        MUTATIONS[order["mutation"]].apply()
+        FAULTS[order["mutation"]].apply()
     for seed in order["seeds"]:
         plan = plan_of(seed)
         if order["only"]:

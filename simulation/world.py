@@ -4,22 +4,26 @@ import asyncio
 import gc
 import logging
 import random
-from collections.abc import Coroutine
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from antiphon import ids
-from simulation.backend import Moods, SimulatedBackend
-from simulation.checks import Afterwards, Excuses, broken, remains, watch
+from simulation.agents import Deeds, misdeeds, repeated
+from simulation.backend import SimulatedBackend
+from simulation.checks import Afterwards, Excuses, broken, failed_and_stored, remains, watch
 from simulation.client import Wires
 from simulation.clients import Client, Clients
-from simulation.loop import START, Process, SimulatedLoop, Stuck, retained
+from simulation.keys import TENANTS, issue, unsettled
+from simulation.loop import START, SimulatedLoop, Stuck, retained
 from simulation.machine import machine
-from simulation.network import FAIR, Network, Weather
-from simulation.plan import CLIENTS, LENGTH, Event, Plan
-from simulation.promises import Frames, event_of
+from simulation.network import Network
+from simulation.plan import ACT, CLIENTS, LENGTH, Event, Plan
+from simulation.promises import Frames, event_of, text_of
+from simulation.receivers import Receiver, subscribe, undelivered, waiting
 from simulation.server import SimulatedServer
-from simulation.store import Database, Temper
+from simulation.store import Database
+from simulation.troubles import HOSTS, UNDISTURBED, Troubles
 
 PATIENCE = 240.0
 """Seconds after which no client may be waiting any more, once everything is healed."""
@@ -27,15 +31,19 @@ PATIENCE = 240.0
 SETTLE = 25.0
 """Seconds until the servers must be at rest: longer than a lease of a dead worker."""
 
-UNDISTURBED = 12.0
-"""Seconds after which a server that runs must not expire."""
+KNOWN_AFTER = 3.0
+"""Seconds after which all servers know of the first API key."""
+
+LATE_DELIVERY = 300.0
+"""Seconds after which every webhook must be delivered."""
+
+MOST_FOREIGN = 6
+"""Objects that other tenants try to read."""
 
 MOST_STEPS = 3_000_000
 
 EXPECTED = ("This server's clock is",)
 """Errors in the log that a plan asks for."""
-
-HOSTS = ("10.0.0.1", "10.0.0.2")
 
 
 @dataclass(slots=True)
@@ -80,23 +88,27 @@ class World:
         self.dice = random.Random(f"world {plan.seed}")
         self.network = Network(loop, random.Random(f"network {plan.seed}"))
         self.database = Database(loop, random.Random(f"store {plan.seed}"))
-        self.database.kill = self._kill_process
         self.wires = Wires(self.network)
-        self.temper = Temper(latency=plan.latency, reads_at_once=plan.reads_at_once)
+        self.deeds = Deeds(random.Random(f"deeds {plan.seed}"))
+        self.receiver = Receiver(random.Random(f"receiver {plan.seed}"))
         self.servers = [
-            SimulatedServer(f"s{number}", loop, self.database) for number in range(plan.servers)
+            SimulatedServer(
+                f"s{number}",
+                loop,
+                self.database,
+                deeds=self.deeds if plan.has_agents else None,
+                receiver=self.receiver if plan.has_webhooks else None,
+            )
+            for number in range(plan.servers)
         ]
         self.backends = [
             SimulatedBackend(name, loop, loop.world, random.Random(f"backend {name} {plan.seed}"))
             for name in HOSTS
         ]
         self.clients = Clients(self.wires, self.servers, plan.seed)
-        self.crashes = 0
-        self.are_backends_bad = False
-        self.is_store_bad = False
-        self.trouble_until = 0.0
-        """Until when the store may keep servers from sending heartbeats."""
-        self._starting: set[str] = set()
+        self.troubles = Troubles(
+            plan, loop, self.database, self.wires, self.servers, self.backends, self.receiver
+        )
         loop.after_step = self._check_step
         loop.connect = self.network.connect
 
@@ -105,18 +117,19 @@ class World:
         for host, backend in zip(HOSTS, self.backends, strict=True):
             self.network.serve(host, backend.protocol)
         for server in self.servers:
-            await self._up(server)
-        watch(self.database.connection, self.violations.add, self._expired)
+            await self.troubles.up(server)
+        await self._prepare()
+        watch(self.database.connection, self.violations.add, self._expired, self._overdrawn)
         begun = self.loop.time()
         clients: list[asyncio.Task[None]] = []
         faults: list[asyncio.Task[None]] = []
         for event in self.plan.events:
             await asyncio.sleep(max(0.0, begun + event.at - self.loop.time()))
-            is_client = event.kind in CLIENTS
-            act = self.clients.run(event) if is_client else self._break(event)
+            is_client = event.kind in (*CLIENTS, ACT)
+            act = self.clients.run(event) if is_client else self.troubles.occur(event)
             (clients if is_client else faults).append(asyncio.ensure_future(act))
         await asyncio.sleep(max(0.0, begun + LENGTH - self.loop.time()))
-        await self._heal(faults)
+        await self.troubles.heal(faults)
         if clients:
             _, late = await asyncio.wait(clients, timeout=PATIENCE)
             for task in clients:
@@ -129,6 +142,27 @@ class World:
         await asyncio.sleep(SETTLE)
         await self._judge()
 
+    async def _prepare(self) -> None:
+        """Create keys and endpoints of webhooks, before anything breaks."""
+        server = self.servers[0]
+        if server.process is None or server.application is None:
+            return
+        if self.plan.has_keys:
+            issuing = self.loop.run_in(server.process, issue(server.application))
+            self.clients.secrets = await issuing
+            await asyncio.sleep(KNOWN_AFTER)
+        if self.plan.has_webhooks:
+            tenants = TENANTS if self.plan.has_keys else ("",)
+            await self.loop.run_in(server.process, subscribe(server.application, tenants))
+
+    async def _until_delivered(self) -> None:
+        """Wait for all webhooks, while processes hold what killed ones had claimed."""
+        for _ in range(round(LATE_DELIVERY / SETTLE)):
+            if not waiting(self.database.connection):
+                return
+            await asyncio.sleep(SETTLE)
+        self.violations.add("a webhook is still waiting")
+
     async def _judge(self) -> None:
         reader = Client(
             self.wires, self.servers, self.clients.record, Event(-1, 0, "", 0, 0), self.dice
@@ -137,176 +171,87 @@ class World:
         record = self.clients.record
         responses: dict[str, dict[str, Any] | None] = {}
         for response_id in record.questions:
+            reader.secret = record.secrets.get(response_id, "")
             status, body = await reader.get(f"/v1/responses/{response_id}")
             responses[response_id] = body if status == 200 else None
         replays = {
             one.response_id: [await self._replay(one.response_id) for _ in range(2)]
             for one in record.readings
         }
-        items = {
-            one: (await reader.get(f"/v1/conversations/{one}/items?order=asc&limit=100"))[1]["data"]
-            for one in record.turns
-        }
+        items = {}
+        for one in record.turns:
+            reader.secret = record.secrets[one]
+            _, listed = await reader.get(f"/v1/conversations/{one}/items?order=asc&limit=100")
+            items[one] = listed["data"]
+        await self._check_tenants(reader)
         await asyncio.sleep(SETTLE)
-        excuses = Excuses(self.are_backends_bad, self.is_store_bad, self.crashes)
-        for text in broken(record, Afterwards(responses, replays, items), excuses):
+        if self.plan.has_webhooks:
+            await self._until_delivered()
+            for text in undelivered(self.receiver, responses, record.background):
+                self.violations.add(text)
+        for text in self._misdeeds(responses):
+            self.violations.add(text)
+        excuses = Excuses(
+            self.troubles.are_backends_bad, self.troubles.was_store_bad, self.troubles.crashes
+        )
+        requested = [backend.requested for backend in self.backends]
+        for text in broken(record, Afterwards(responses, replays, items, requested), excuses):
             self.violations.add(text)
         for text in remains(self.database.connection):
             self.violations.add(text)
+        if not self.troubles.is_store_bad:
+            for text in failed_and_stored(self.database.connection, record.failed):
+                self.violations.add(text)
+        if self.troubles.is_usage_certain:
+            is_exact = not (self.troubles.crashes or self.troubles.stops)
+            for text in unsettled(self.database.connection, is_exact=is_exact):
+                self.violations.add(text)
         for server in self.servers:
             for text in server.leaks():
                 self.violations.add(text)
 
+    def _misdeeds(self, responses: Mapping[str, dict[str, Any] | None]) -> Iterator[str]:
+        yield from repeated(self.deeds)
+        for response_id, question in self.clients.record.acts.items():
+            response = responses.get(response_id)
+            if response is not None and response["status"] == "completed":
+                text = text_of(response)
+                yield from misdeeds(question, text, self.deeds, is_calm=self.plan.is_calm)
+
+    async def _check_tenants(self, reader: Client) -> None:
+        """No tenant reads what another one has."""
+        for object_id, owner in [*self.clients.record.secrets.items()][:MOST_FOREIGN]:
+            kind = "conversations" if object_id.startswith("conv") else "responses"
+            for secret in self.clients.secrets:
+                if secret != owner:
+                    reader.secret = secret
+                    status, _ = await reader.get(f"/v1/{kind}/{object_id}")
+                    if status != 404:
+                        self.violations.add(f"another tenant reads {object_id}: {status}")
+
     async def _replay(self, response_id: str) -> Frames:
         body = b""
         path = f"/v1/responses/{response_id}?stream=true"
-        async for message in self.wires.messages(self.servers[0], "GET", path, None, {}):
+        secret = self.clients.record.secrets[response_id]
+        headers = {"authorization": f"Bearer {secret}"} if secret else {}
+        async for message in self.wires.messages(self.servers[0], "GET", path, None, headers):
             body += message.get("body", b"")
         frames = [frame for frame in body.split(b"\n\n") if frame.startswith(b"event")]
         return [(event_of(frame)["sequence_number"], frame) for frame in frames]
-
-    # What breaks.
-
-    async def _up(self, server: SimulatedServer) -> None:
-        """Start a server, again and again until it runs."""
-        if server.name in self._starting:
-            return
-        self._starting.add(server.name)
-        while not server.is_up:
-            booting = asyncio.ensure_future(server.start())
-            process = None
-            while not (booting.done() or (process is not None and process.is_dead)):
-                await asyncio.sleep(0.1)
-                process = server.process
-            if booting.done() and booting.exception() is None:
-                break
-            booting.cancel()
-            server.kill()
-            await asyncio.sleep(1.0)
-        self._starting.discard(server.name)
-
-    def _kill(self, server: SimulatedServer) -> None:
-        process = server.process
-        if process is None or process.is_dead:
-            return
-        self.crashes += 1
-        server.kill()
-        self.wires.cut(server)
-        self.network.cut(process)
-
-    def _kill_process(self, process: Process) -> None:
-        for server in self.servers:
-            if server.process is process:
-                self._kill(server)
-                self._later(self._restart(server))
-
-    async def _restart(self, server: SimulatedServer) -> None:
-        await asyncio.sleep(self.dice.random() * 10)
-        await self._up(server)
-
-    def _later(self, work: Coroutine[Any, Any, None]) -> None:
-        self.loop.run_in(self.loop.world, work)
-
-    async def _break(self, event: Event) -> None:
-        await getattr(self, f"_break_{event.kind}")(
-            event, self.servers[event.where % len(self.servers)]
-        )
-
-    async def _break_kill(self, event: Event, server: SimulatedServer) -> None:
-        self._kill(server)
-        await asyncio.sleep(event.size * 15)
-        await self._up(server)
-
-    async def _break_stop(self, event: Event, server: SimulatedServer) -> None:
-        if server.is_up and server.process is not None:
-            process = server.process
-            stopping = asyncio.ensure_future(server.stop())
-            while not (stopping.done() or process.is_dead):  # noqa: ASYNC110 - simulated time
-                await asyncio.sleep(0.1)
-            stopping.cancel()
-            self.wires.cut(server)
-            self.network.cut(process)
-            await asyncio.sleep(event.size * 5)
-        await self._up(server)
-
-    async def _break_pause(self, event: Event, server: SimulatedServer) -> None:
-        seconds = event.size * 25
-        server.pause(seconds)
-        await asyncio.sleep(seconds)
-
-    async def _break_skew(self, event: Event, server: SimulatedServer) -> None:
-        server.set_clock((event.size - 0.5) * 400)
-
-    async def _break_backend_down(self, event: Event, server: SimulatedServer) -> None:
-        host = HOSTS[event.where % len(HOSTS)]
-        self.are_backends_bad = True
-        self.network.take_down(host)
-        await asyncio.sleep(event.size * 20)
-        self.network.bring_up(host)
-
-    async def _break_moods(self, event: Event, server: SimulatedServer) -> None:
-        backend = self.backends[event.where % len(HOSTS)]
-        self.are_backends_bad = True
-        bad = event.size * 0.3
-        backend.moods = Moods(refuses=bad, breaks=bad / 5, hangs=bad / 20)
-        await asyncio.sleep(20)
-        backend.moods = Moods()
-
-    async def _break_weather(self, event: Event, server: SimulatedServer) -> None:
-        self.are_backends_bad = True
-        bad = event.size**2 * 0.2
-        self.network.weather = Weather(
-            delay=event.size * 0.2, jitter=event.size, lost=bad, breaks=bad / 4, hangs=bad / 10
-        )
-        await asyncio.sleep(15)
-        self.network.weather = FAIR
-
-    async def _break_store_slow(self, event: Event, server: SimulatedServer) -> None:
-        await self._with_store(replace(self.temper, latency=event.size * 2), 15)
-
-    async def _break_store_fails(self, event: Event, server: SimulatedServer) -> None:
-        self.is_store_bad = True
-        bad = event.size**2 * 0.2
-        temper = replace(self.temper, fails=bad / 3, loses_reply=bad, loses_hint=event.size)
-        await self._with_store(temper, 12)
-
-    async def _break_store_mute(self, event: Event, server: SimulatedServer) -> None:
-        temper = replace(self.temper, loses_reply=event.size * 0.5, loses_hint=1.0)
-        await self._with_store(temper, 12)
-
-    async def _break_store_kills(self, event: Event, server: SimulatedServer) -> None:
-        await self._with_store(replace(self.temper, kills=event.size * 0.004), 15)
-
-    async def _with_store(self, temper: Temper, seconds: float) -> None:
-        self.database.temper = temper
-        self.trouble_until = self.loop.time() + seconds + UNDISTURBED
-        await asyncio.sleep(seconds)
-        self.database.temper = self.temper
-
-    async def _heal(self, faults: list[asyncio.Task[None]]) -> None:
-        """Everything works from now on."""
-        self.network.weather = FAIR
-        self.database.temper = self.temper
-        for host, backend in zip(HOSTS, self.backends, strict=True):
-            backend.moods = Moods()
-            self.network.bring_up(host)
-        if faults:
-            await asyncio.wait(faults)
-        for server in self.servers:
-            server.set_clock(0.0)
-            await self._up(server)
-            while not server.is_up:  # noqa: ASYNC110 - simulated time
-                await asyncio.sleep(0.5)
 
     # What is checked on the way.
 
     def _expired(self, worker: str) -> None:
         now = self.loop.time()
         for server in self.servers:
-            if server.worker == worker and now > self.trouble_until:
+            if server.worker == worker and now > self.troubles.trouble_until:
                 since = now - server.disturbed_at
                 if since > UNDISTURBED:
                     self.violations.add(f"{worker} expired although it ran for {since:.1f} s")
+
+    def _overdrawn(self, text: str) -> None:
+        if self.troubles.is_usage_certain:
+            self.violations.add(text)
 
     def _check_step(self) -> None:
         if self.loop.steps > MOST_STEPS:

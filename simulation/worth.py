@@ -7,7 +7,7 @@ import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from simulation.mutations import MUTATIONS
+from simulation.faults import FAULTS
 from simulation.runs import run
 
 MOST = 60
@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=MOST)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
-    names = options.names or list(MUTATIONS)
+    names = options.names or list(FAULTS)
     with ThreadPoolExecutor(options.jobs) as pool:
         found = list(pool.map(lambda name: seeds_until_found(name, options.most), names))
     print(f"{len(names) - found.count(None)} of {len(names)} found within {options.most} seeds")

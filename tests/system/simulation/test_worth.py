@@ -1,7 +1,7 @@
 """The simulation finds faults that are put into the code, each within a stated number of seeds."""
 
 import pytest
-from simulation.mutations import MUTATIONS
+from simulation.faults import FAULTS
 from simulation.worth import MOST, seeds_until_found
 
 COMMON = "key_not_checked"
@@ -14,6 +14,6 @@ def test_a_fault_in_the_code_is_found() -> None:
 
 @pytest.mark.nightly
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("mutation", [name for name in MUTATIONS if name != COMMON])
+@pytest.mark.parametrize("mutation", [name for name in FAULTS if name != COMMON])
 def test_each_fault_is_found(mutation: str) -> None:
     assert seeds_until_found(mutation, MOST) is not None
