@@ -193,7 +193,7 @@ class Store(ABC):
 
     async def position(self) -> StorePosition | None:
         """Return how far the log of the database is, or None if it has no such log."""
-        return None
+        return await self._observed("position", "read", self._find_position)
 
     async def check_writable(self) -> None:
         """Raise `StoreError` unless a write succeeds now and is durable.
@@ -291,6 +291,10 @@ class Store(ABC):
     @abstractmethod
     async def _release(self) -> None:
         """Release what `close` releases, once."""
+
+    async def _find_position(self) -> StorePosition | None:
+        self._refuse_closed()
+        return None
 
     async def _try_to_write(self) -> None:
         await self._perform_write(

@@ -24,6 +24,7 @@ METHODS: dict[str, tuple[str, Callable[[Store], Awaitable[object]]]] = {
     "has_room": ("read", lambda store: store.has_room()),
     "inspect": ("read", lambda store: store.inspect()),
     "measure_chain": ("read", lambda store: store.measure_chain(T, "resp_1", 9)),
+    "position": ("read", lambda store: store.position()),
     "put_blob_part": (
         "write",
         lambda store: store.put_blob_part("row_1", 0, b"content", is_last=True),

@@ -171,8 +171,7 @@ class PostgresStore(Store):
         self.clock.correct(skew, -skew)
         return float(skew)
 
-    async def position(self) -> StorePosition | None:
-        """See `Store.position`."""
+    async def _find_position(self) -> StorePosition | None:
 
         async def read(connection: Any, _: Attempt) -> StorePosition | None:
             try:

@@ -30,6 +30,8 @@ _COPIED = {
 }
 """What differs between the responses."""
 
+pytestmark = pytest.mark.wide
+
 
 @pytest.fixture
 async def connection(postgres: Postgres) -> AsyncIterator[Any]:
