@@ -63,8 +63,8 @@ class Troubles:
         return any(begin <= moment <= end for begin, end in self._bad_times)
 
     @property
-    def is_usage_certain(self) -> bool:
-        """Whether each write of usage was acknowledged: one that was not is repeated."""
+    def are_writes_certain(self) -> bool:
+        """Whether each write was acknowledged: a reservation that was not is never returned."""
         return not (self.is_store_bad or self.is_store_mute)
 
     async def up(self, server: SimulatedServer) -> None:

@@ -119,7 +119,7 @@ class World:
         for server in self.servers:
             await self.troubles.up(server)
         await self._prepare()
-        watch(self.database.connection, self.violations.add, self._expired, self._overdrawn)
+        watch(self.database.connection, self.violations.add, self._expired, self.violations.add)
         begun = self.loop.time()
         clients: list[asyncio.Task[None]] = []
         faults: list[asyncio.Task[None]] = []
@@ -202,10 +202,10 @@ class World:
         if not self.troubles.is_store_bad:
             for text in failed_and_stored(self.database.connection, record.failed):
                 self.violations.add(text)
-        if self.troubles.is_usage_certain:
-            is_exact = not (self.troubles.crashes or self.troubles.stops)
-            for text in unsettled(self.database.connection, is_exact=is_exact):
-                self.violations.add(text)
+        troubles = self.troubles
+        is_exact = troubles.are_writes_certain and not (troubles.crashes or troubles.stops)
+        for text in unsettled(self.database.connection, is_exact=is_exact):
+            self.violations.add(text)
         for server in self.servers:
             for text in server.leaks():
                 self.violations.add(text)
@@ -248,10 +248,6 @@ class World:
                 since = now - server.disturbed_at
                 if since > UNDISTURBED:
                     self.violations.add(f"{worker} expired although it ran for {since:.1f} s")
-
-    def _overdrawn(self, text: str) -> None:
-        if self.troubles.is_usage_certain:
-            self.violations.add(text)
 
     def _check_step(self) -> None:
         if self.loop.steps > MOST_STEPS:

@@ -152,6 +152,21 @@ async def _are_settled(store: Store) -> None:
     )
 
 
+async def _is_counted_once(store: Store) -> None:
+    """A writer can repeat its last batch, and another writer has batches of its own."""
+    tenant = new_id("tenant")
+    key = new_key(tenant)
+    now = int(time.time())
+    await store.write(api_keys.put, key)
+    uses = [UsageRecord(tenant, key.id, now, 1, 5, 2)]
+    one, other = new_id("meter"), new_id("meter")
+    for writer, number in ((one, 1), (one, 1), (one, 2), (other, 1), (one, 2), (one, 1)):
+        await store.write(api_keys.charge_once, writer, number, uses)
+    found = await store.read(api_keys.usage, tenant, now - DAY, now + DAY)
+    requests = sum(day.requests for day in found)
+    hold(requests == 3, f"3 batches, of which 3 were repeated, are {requests}")
+
+
 async def _is_counted(store: Store) -> None:
     """Usage is counted by key and day, for its own tenant."""
     tenant = new_id("tenant")

@@ -32,7 +32,7 @@ from antiphon.access.limits import (
 )
 from antiphon.access.spending import NOTHING_SPENT, RESERVED, SpentTokens, Tariff, Weight
 from antiphon.errors import ClientError, StoreError, log
-from antiphon.ids import Clock
+from antiphon.ids import Clock, new_id
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.storage.operations import api_keys
 from antiphon.storage.records.jobs import NOTHING_RESERVED, Reservation
@@ -159,6 +159,9 @@ class Meter:
     _uses: dict[tuple[str, str, str, int], UsageRecord] = field(default_factory=dict)
     """Usage that is not written yet, by tenant, key, model and day."""
     _writing: asyncio.Task[None] | None = None
+    _name: str = field(default_factory=lambda: new_id("meter"))
+    """Under which the store knows the last batch."""
+    _batches: int = 0
 
     @property
     def in_progress(self) -> int:
@@ -336,20 +339,26 @@ class Meter:
             self.charge(key.tenant, taken, self.now(), 0, NOTHING_SPENT)
 
     async def _write(self) -> None:
-        """Write all pending usage; usage that arrives meanwhile is part of the next write."""
+        """Write all pending usage; usage that arrives meanwhile is part of the next batch."""
         try:
             while self._uses:
-                uses = self._uses
+                uses = list(self._uses.values())
                 self._uses = {}
-                try:
-                    await self.store.write(api_keys.charge, list(uses.values()))
-                except StoreError as error:
-                    log.warning("Cannot store the usage of API keys; retrying: %s", error)
-                    for use in uses.values():
-                        self._add(use)
-                    await asyncio.sleep(TRY_AGAIN)
+                self._batches += 1
+                await self._write_batch(uses)
         finally:
             self._writing = None
+
+    async def _write_batch(self, uses: list[UsageRecord]) -> None:
+        """Write a batch until the store acknowledges it: one with the same number counts once."""
+        while True:
+            try:
+                await self.store.write(api_keys.charge_once, self._name, self._batches, uses)
+            except StoreError as error:
+                log.warning("Cannot store the usage of API keys; retrying: %s", error)
+                await asyncio.sleep(TRY_AGAIN)
+            else:
+                return
 
     def _add(self, use: UsageRecord) -> None:
         place = use.tenant, use.key_id, use.model, use.at // DAY

@@ -24,6 +24,7 @@ CALLED = {
     "four_hours": "sums by four hours",
     "sessions": "console sessions",
     "codes": "console sign-in codes",
+    "usage_batches": "batches of usage",
     "conversation_items": "conversation items",
     "chat_completions": "chat completions",
     "facts": "response summaries",

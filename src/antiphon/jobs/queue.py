@@ -44,11 +44,13 @@ from antiphon.runs.run import Run
 from antiphon.runs.tool_checks import check_queued
 from antiphon.sharing.memory import Account, weight_of_json
 from antiphon.sizes import ITEM
-from antiphon.storage.operations import jobs
+from antiphon.storage.operations import jobs, responses
 from antiphon.storage.records.facts import AGENT, BACKGROUND, STORED, STREAM
 from antiphon.storage.records.jobs import SOONEST, Deferral, Job, LockResult
+from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.records.steps import Answers, Continued
 from antiphon.storage.records.tenants import StoredReply
+from antiphon.storage.store import Store
 from antiphon.telemetry.context import note
 from antiphon.translation.writer import ResponseWriter
 from antiphon.upstream.permitted import permit, restriction
@@ -201,13 +203,17 @@ async def put(
         if request.background_options is None
         else _deferral_of(request, response.created_at)
     )
-    outcome = await parts.store.write(
-        *(jobs.enqueue, stored, saved, frames, reply, identity.taken),
-        most=most,
-        deferral=deferral,
-        queue=agent,
-        answers=answers,
-    )
+    try:
+        outcome = await parts.store.write(
+            *(jobs.enqueue, stored, saved, frames, reply, identity.taken),
+            most=most,
+            deferral=deferral,
+            queue=agent,
+            answers=answers,
+        )
+    except StoreError as error:
+        await _check_stored(parts.store, stored, error)
+        outcome = LockResult.DONE
     if isinstance(outcome, Continued):
         raise ContinuedError(outcome)
     if outcome is LockResult.FULL:
@@ -219,6 +225,17 @@ async def put(
     for hand_over in parts.run.observers.queued:
         hand_over(response.id)
     return response
+
+
+async def _check_stored(store: Store, stored: StoredResponse, error: StoreError) -> None:
+    """Raise the error of a write unless it was done, and only its answer was lost."""
+    try:
+        is_stored = await store.read(responses.load, stored.tenant, stored.id, few=True) is not None
+    except StoreError:
+        error.is_uncertain = True
+        raise error from None
+    if not is_stored:
+        raise error
 
 
 def _deferral_of(request: CreateResponse, created_at: int) -> Deferral:

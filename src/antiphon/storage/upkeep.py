@@ -26,6 +26,7 @@ AGES = {
     "four_hours": 400 * 86_400,
     "sessions": 0,
     "codes": 0,
+    "usage_batches": 86_400,
 }
 """Seconds that a row of a table outlives its end. The retention decides for facts and
 containers.
@@ -49,9 +50,9 @@ async def purge(
 
     Files are removed from expired vector stores, and expired files from all vector stores.
     Responses, chat completions and answers expire at their `expires_at`, facts and expired
-    containers after `retention` seconds, keys after a day, failed deliveries after a month, sums of
-    minutes after a week and of hours after 400 days. With `dry_run`, the rows are counted, and
-    nothing is deleted.
+    containers after `retention` seconds, keys and batches of usage after a day, failed deliveries
+    after a month, sums of minutes after a week and of hours after 400 days. With `dry_run`, the
+    rows are counted, and nothing is deleted.
     """
     ages = {**AGES, "facts": retention, "containers": retention}
     if dry_run:

@@ -357,7 +357,7 @@ def tariff(reserved_output: int = 1_000) -> Tariff:
 
 
 class Broken(ChangedStore):
-    async def charge(self, *requested: Any) -> None:
+    async def charge_once(self, *requested: Any) -> None:
         raise StoreError("The disk is full.")
 
 
@@ -388,11 +388,11 @@ async def test_usage_that_the_store_did_not_accept_at_first_is_stored_once(
     class Recovers(ChangedStore):
         remaining = 2
 
-        async def charge(self, *requested: Any) -> None:
+        async def charge_once(self, *requested: Any) -> None:
             self.remaining -= 1
             if self.remaining >= 0:
                 raise StoreError("The disk is full.")
-            await self.original.charge(*requested)
+            await self.original.charge_once(*requested)
 
     monkeypatch.setattr("antiphon.access.metering.TRY_AGAIN", 0.0)
     store = Recovers.open("sqlite://")
@@ -404,4 +404,32 @@ async def test_usage_that_the_store_did_not_accept_at_first_is_stored_once(
 
     (row,) = await store.read(api_keys.usage, key.tenant, 0, 2**40)
     assert (row.requests, row.input_tokens, row.output_tokens) == (1, 20, 10)
+    await store.close()
+
+
+async def test_usage_is_counted_once_although_the_store_did_not_acknowledge_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class LosesAnswers(ChangedStore):
+        answers = iter((False, False, True))
+
+        async def charge_once(self, *requested: Any) -> None:
+            await self.original.charge_once(*requested)
+            if not next(self.answers, True):
+                raise StoreError("The connection was lost.")
+
+    monkeypatch.setattr("antiphon.access.metering.TRY_AGAIN", 0.0)
+    store = LosesAnswers.open("sqlite://")
+    _, key = await issued(store, tokens_per_day=100)
+    meter = Meter(store, time.time)
+    for _ in range(2):
+        with await meter.admit(key, "m", Weight(10)) as lease:
+            lease.report(SpentTokens(20, 10))
+        await meter.settle()
+    await meter.close()
+
+    (row,) = await store.read(api_keys.usage, key.tenant, 0, 2**40)
+    assert (row.requests, row.input_tokens, row.output_tokens) == (2, 40, 20)
+    level = await store.write(api_keys.take, key.id, key.limits, 0)
+    assert level.tokens_today == 60
     await store.close()

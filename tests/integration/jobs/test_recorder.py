@@ -194,11 +194,11 @@ async def ends_with(
     async def ended(*which: Any, **how: Any) -> bool:
         return await finish(partial(original, *which, **how))
 
-    async def charge(uses: Sequence[UsageRecord]) -> None:
+    async def charge(writer: str, number: int, uses: Sequence[UsageRecord]) -> None:
         used.extend(uses)
 
     original = replace_operation(created.store, jobs.finish, ended)
-    replace_operation(created.store, api_keys.charge, charge)
+    replace_operation(created.store, api_keys.charge_once, charge)
     return used
 
 

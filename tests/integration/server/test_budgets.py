@@ -11,18 +11,20 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from antiphon.errors import StoreError
 from antiphon.storage.open import open_store
-from antiphon.storage.operations import api_keys, budgets
+from antiphon.storage.operations import api_keys, budgets, jobs, responses
 from antiphon.storage.records.money import Budget, MoneyClaim, TenantBudget
 from antiphon.storage.records.tenants import ApiKey, KeyLimits, Role
 from antiphon.storage.store import Store
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.options import BackendOptions, ModelOptions
 from antiphon.upstream.prices import NANO, Prices
+from tests.support.changed_stores import replace_operation
 from tests.support.keys import bearing, issue, issued
 from tests.support.replay import JSON, Answer, ReplayBackend
 from tests.support.server import RunningServer, serve
-from tests.support.waiting import ended, until
+from tests.support.waiting import ended, eventually, until
 
 HI = {"model": "m", "input": "Hi", "max_output_tokens": 100}
 CHAT = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 100}
@@ -247,8 +249,57 @@ async def test_a_failed_request_gives_back_what_was_reserved(
             model="m", input="Hi", background=True, max_output_tokens=100
         )
         await ended(server.sdk, queued.id)
-        await server.parts.jobs.meter.settle()
-        assert await retained(server, stored_key, COST)
+        # It is charged once the store has acknowledged its end, which clients can see before.
+        await eventually(lambda: retained(server, stored_key, COST))
+
+
+async def test_a_queued_response_is_returned_although_the_store_did_not_acknowledge_it(
+    backend: ReplayBackend,
+) -> None:
+    store = await open_store("sqlite://")
+    key, stored_key = await issued(store, budget=Budget(per_day=10 * COST))
+    async with serving(backend, store, key) as server:
+
+        async def unanswered(*queued: Any, **how: Any) -> Any:
+            await enqueue(*queued, **how)
+            raise StoreError("The connection was lost.")
+
+        enqueue = replace_operation(server.parts.store, jobs.enqueue, unanswered)
+        queued = await server.sdk.responses.create(**HI, background=True)
+        done = await ended(server.sdk, queued.id)
+        await eventually(lambda: retained(server, stored_key, 9 * COST))
+        assert not await retained(server, stored_key, COST)
+
+    assert done.output_text == "Hi"
+
+
+@pytest.mark.parametrize("is_stored", [True, False])
+async def test_a_job_settles_its_reservation_if_its_client_cannot_know_of_it(
+    backend: ReplayBackend, is_stored: bool
+) -> None:
+    store = await open_store("sqlite://")
+    key, stored_key = await issued(store, budget=Budget(per_day=10 * COST))
+    async with serving(backend, store, key) as server:
+
+        async def unanswered(*queued: Any, **how: Any) -> Any:
+            if is_stored:
+                await enqueue(*queued, **how)
+            raise StoreError("The connection was lost.")
+
+        async def unread(*asked: Any, **how: Any) -> Any:
+            raise StoreError("The database cannot be read.")
+
+        enqueue = replace_operation(server.parts.store, jobs.enqueue, unanswered)
+        load = replace_operation(server.parts.store, responses.load, unread)
+        status, _ = await server.post("/responses", json={**HI, "background": True})
+        replace_operation(server.parts.store, responses.load, load)
+        assert status == 503
+        if is_stored:
+            await until(lambda: backend.requests)
+            await eventually(lambda: retained(server, stored_key, 9 * COST))
+        else:  # what may have been stored stays reserved
+            await server.parts.jobs.meter.settle()
+            assert not await retained(server, stored_key, 10 * COST)
 
 
 async def test_a_key_with_a_budget_may_not_use_a_model_without_a_price(

@@ -782,6 +782,11 @@ class KeepsWhatWasTaken(ChangedStore):
         await self.original.charge([replace(use, taken=0) for use in uses])
 
 
+class CountsRepetitions(ChangedStore):
+    async def charge_once(self, writer: str, number: int, uses: Sequence[UsageRecord]) -> None:
+        await self.original.charge(uses)
+
+
 class CountsForAllTenants(ChangedStore):
     async def usage(
         self,
@@ -1245,6 +1250,7 @@ BROKEN = [
     (ForgivesTheLate, "A key that is revoked or has expired is not found;"),
     (GrantsTooMuch, "Of many concurrent claims exactly as many are granted as the limits allow."),
     (KeepsWhatWasTaken, "Unused reserved tokens are returned,"),
+    (CountsRepetitions, "A writer can repeat its last batch,"),
     (CountsForAllTenants, "Usage is counted by key and day,"),
     (ForgetsBudgets, "A tenant's budget is returned with each of its keys,"),
     (SpendsWhatIsSpent, "Of many concurrent claims exactly as many are granted as the budgets"),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from antiphon.errors import StoreError
 from antiphon.gateway import (
     Gateway,
     RequestIdentity,
@@ -141,13 +142,19 @@ class _Responses:
                 len(body),
                 is_queued=bool(request.background) or is_agent,
             )
-        if is_agent:
-            return await self._run_agent(request, body, charged_to(identity, lease), lease, http)
-        if request.background:
-            stored = await gateway.offload(
-                http.tenant, len(body), body_with_cache, body, requested, request
-            )
-            return await self._enqueue(request, stored, charged_to(identity, lease), lease)
+        try:
+            if is_agent:
+                identity = charged_to(identity, lease)
+                return await self._run_agent(request, body, identity, lease, http)
+            if request.background:
+                stored = await gateway.offload(
+                    http.tenant, len(body), body_with_cache, body, requested, request
+                )
+                return await self._enqueue(request, stored, charged_to(identity, lease), lease)
+        except StoreError as error:
+            if lease is not None and error.is_uncertain:
+                lease.hand_over()  # the job settles it, if there is one
+            raise
         run = await gateway.create(request, identity)
         if lease is not None:
             lease.watch(run)

@@ -167,6 +167,16 @@ def charge(uses: Sequence[UsageRecord]) -> Operation[None]:
     yield from query_many("settle", sorted(_settling(use, int(now * 1_000_000)) for use in uses))
 
 
+@writes("charge_once", is_of_all=True)
+def charge_once(writer: str, number: int, uses: Sequence[UsageRecord]) -> Operation[None]:
+    """Record the usage as `charge` does, unless it was this writer's batch with this number or a
+    later one that was recorded last: so a writer can repeat a batch if it does not know its fate.
+    """
+    now: int = yield NOW
+    if (yield from query_rows("put_usage_batch", writer, number, now)):
+        yield from charge(uses)
+
+
 @reads("usage")
 def usage(
     tenant: str | None,

@@ -97,6 +97,21 @@ ON CONFLICT (tenant, day, api_key, model) DO UPDATE SET
     output_tokens = api_key_days.output_tokens + excluded.output_tokens,
     cost = api_key_days.cost + excluded.cost
 
+-- put_usage_batch --
+-- Returns nothing for a batch that is counted already.
+INSERT INTO usage_batches (writer, number, written_at) VALUES ($1, $2, $3)
+ON CONFLICT (writer) DO UPDATE SET number = excluded.number, written_at = excluded.written_at
+WHERE usage_batches.number < excluded.number
+RETURNING number
+
+-- purge_usage_batches --
+DELETE FROM usage_batches
+WHERE writer IN (SELECT writer FROM usage_batches WHERE written_at <= $1 LIMIT $2)
+RETURNING writer
+
+-- count_usage_batches --
+SELECT count(*) FROM usage_batches WHERE written_at <= $1
+
 -- usage --
 -- The usage of a tenant: the $7 rows with the most requests. $3 to $6 select grouping by tenant, key, model and day.
 SELECT * FROM (SELECT

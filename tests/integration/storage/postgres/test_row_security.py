@@ -151,7 +151,8 @@ async def fill(store: PostgresStore, tenant: str) -> None:
     )
     key = ApiKey(new_id("key"), tenant, "n", tenant.encode() * 8, "sk", now)
     await store.write(api_keys.put, key)
-    await store.write(api_keys.charge, [UsageRecord(tenant, key.id, now, 1, 1, 1)])
+    used = [UsageRecord(tenant, key.id, now, 1, 1, 1)]
+    await store.write(api_keys.charge_once, new_id("meter"), 1, used)
     chunks = IndexedFile(tenant, new_id("vs"), new_id("file"), 1, "a.txt")
     await put_chunks(store, chunks, [ChunkRow(0, "words", 1, b"\0\0")])
     await store.write(

@@ -1,0 +1,12 @@
+-- The last batch of usage that each process has written: one whose acknowledgement was lost is not counted twice. The
+-- batches belong to the server, and no statement that is made for a tenant sees one. `written_at` is in seconds.
+
+CREATE TABLE usage_batches (
+    writer TEXT PRIMARY KEY,
+    number BIGINT NOT NULL,
+    written_at BIGINT NOT NULL
+)
+-- sqlite: WITHOUT ROWID
+;
+-- postgres: ALTER TABLE usage_batches ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+-- postgres: CREATE POLICY server ON usage_batches USING (current_setting('antiphon.tenant', true) = '*');
