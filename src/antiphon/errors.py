@@ -292,7 +292,7 @@ class StoreError(AntiphonError):
     is_disk_full = False
     """Whether it failed because the store's disk is full."""
     is_uncertain = False
-    """Whether a job may be stored all the same: the store did not answer whether it is."""
+    """Whether a job may be stored nevertheless: the store did not answer that question."""
 
     def __init__(self, message: str, **fields: Any) -> None:
         super().__init__(message, code="server_error", headers={"retry-after": "1"}, **fields)
