@@ -286,7 +286,7 @@ async def test_a_job_settles_its_reservation_if_its_client_cannot_know_of_it(
                 await enqueue(*queued, **how)
             raise StoreError("The connection was lost.")
 
-        async def unread(*asked: Any, **how: Any) -> Any:
+        async def unread(*requested: Any, **how: Any) -> Any:
             raise StoreError("The database cannot be read.")
 
         enqueue = replace_operation(server.parts.store, jobs.enqueue, unanswered)
