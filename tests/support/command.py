@@ -9,6 +9,7 @@ import asyncio
 import os
 import pty
 import re
+import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -26,6 +27,9 @@ at once.
 
 PATIENCE = 30.0
 """Seconds that a command has for what it is asked; a busy machine may need some of them."""
+
+ORPHANED = 5.0
+"""Seconds for which the output of a process is read that has ended."""
 
 GRACE = 30.0
 """Seconds that a server gives running replies to end after SIGTERM: the default of its setting
@@ -57,12 +61,12 @@ class Serving:
     lines: list[str] = field(default_factory=list)
     url: str = ""
 
-    async def stop(self, signal: int) -> Done:
+    async def stop(self, number: int) -> Done:
         """Send a signal and wait for the end.
 
         A server that does not end is killed, and what it said is told.
         """
-        self.send_signal(signal)
+        self.send_signal(number)
         stating = asyncio.create_task(self.process.communicate())
         await asyncio.wait({stating}, timeout=GRACE + PATIENCE)
         if not stating.done():
@@ -79,13 +83,13 @@ class Serving:
                 else "nothing that can be read"
             )
             raise AssertionError(
-                f"{GRACE + PATIENCE:g} s after signal {signal} the server {state}. It said: {text}"
+                f"{GRACE + PATIENCE:g} s after signal {number} the server {state}. It said: {text}"
             )
         out, err = stating.result()
         return Done(self.process.returncode or 0, out.decode(), STALL.sub("", err.decode()))
 
-    def send_signal(self, signal: int) -> None:
-        self.process.send_signal(signal)
+    def send_signal(self, number: int) -> None:
+        self.process.send_signal(number)
 
 
 def environment(home: Path, **variables: str) -> dict[str, str]:
@@ -123,6 +127,17 @@ async def start(
     return await asyncio.create_subprocess_exec(
         *command, cwd=home, env=reported, stdin=-3, stdout=-1, stderr=-1
     )
+
+
+async def removed(process: Process) -> None:
+    """Kill a process if it still runs, and read its output to the end: else its pipes stay open
+    until they are collected as garbage, in the middle of another test.
+    """
+    if process.returncode is None:
+        process.send_signal(signal.SIGCONT)
+        process.kill()
+    with suppress(TimeoutError):  # a process that it started has its output, and goes on
+        await asyncio.wait_for(process.communicate(), ORPHANED)
 
 
 async def antiphon(
@@ -193,9 +208,7 @@ async def serving(
         server.url = found[1]
         yield server
     finally:
-        if process.returncode is None:
-            process.kill()
-            await process.communicate()
+        await removed(process)
 
 
 def pids_below(pid: int) -> list[int]:

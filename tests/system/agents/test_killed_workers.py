@@ -14,7 +14,7 @@ from bench.ports import free_port
 from openai import APIConnectionError, AsyncOpenAI
 
 from antiphon_verify import check_event_stream
-from tests.support.command import Process, serving, start
+from tests.support.command import Process, removed, serving, start
 from tests.support.receiver import Receiver
 from tests.support.waiting import eventually, until
 
@@ -75,10 +75,7 @@ class Workers:
     async def end(self) -> None:
         """Kill all that are left."""
         for process in self.running:
-            if process.returncode is None:
-                process.send_signal(signal.SIGCONT)
-                process.kill()
-            await process.wait()
+            await removed(process)
 
 
 @asynccontextmanager

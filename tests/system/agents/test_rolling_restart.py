@@ -8,7 +8,7 @@ import pytest
 from bench.ports import free_port
 from openai import AsyncOpenAI
 
-from tests.support.command import Process, serving, start
+from tests.support.command import Process, removed, serving, start
 from tests.support.waiting import eventually, until
 
 AGENT = """
@@ -72,6 +72,4 @@ async def test_responses_stay_with_their_version_while_workers_are_replaced(
                 assert await eventually(response, bool, patience=30) == "1 by 1"
         finally:
             for process in running:
-                if process.returncode is None:
-                    process.kill()
-                await process.wait()
+                await removed(process)

@@ -15,7 +15,7 @@ from tests.support.command import Serving, antiphon, pids_below, serving, start
 from tests.support.metrics import read
 from tests.support.reload import write
 from tests.support.replay import ReplayBackend
-from tests.support.waiting import eventually
+from tests.support.waiting import eventually, until
 from tests.support.workers import requesting
 
 AGENTS = """
@@ -82,8 +82,9 @@ async def test_one_worker_runs_next_to_the_server_and_is_replaced_when_it_is_kil
     async with serving(tmp_path, *flags(tmp_path), "--workers", workers) as server:
         assert "agents who, slow;" in server.lines[-2]
         first = await pid_of_worker(server)
+        assert first in pids_below(server.process.pid)
+        await until(lambda: len(pids_below(server.process.pid)) == int(workers) + 1)
         below = pids_below(server.process.pid)
-        assert first in below and len(below) == int(workers) + 1
         os.kill(first, signal.SIGKILL)
         line = await line_with(server, "The worker of agents")
 
