@@ -1,5 +1,6 @@
--- The last batch of usage that each process has written: one whose acknowledgement was lost is not counted twice. The
--- batches belong to the server, and no statement that is made for a tenant sees one. `written_at` is in seconds.
+-- The last batch of usage that each process has written. A process that received no acknowledgement writes its batch again,
+-- and the store counts it once. The batches belong to the server, and no statement that is made for a tenant sees one.
+-- `written_at` is in seconds.
 
 CREATE TABLE usage_batches (
     writer TEXT PRIMARY KEY,
