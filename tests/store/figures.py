@@ -88,6 +88,26 @@ async def _count_each_response_once(store: Store) -> None:
         await _sum(store)
 
 
+async def _count_a_repeated_response_once(store: Store) -> None:
+    """Facts that are stored again, because their write was not acknowledged, count once."""
+    tenant = new_id("tenant")
+    began = time.time() - LONG_AGO
+    alone = [_ended(tenant, began, cost=3), _ended(tenant, began, 90_000, cost=4)]
+    begun = replace(alone[1], ended=None, status="queued", cost=None)
+    saved = _ended(tenant, began, 90_000, flags=SUMMED, cost=5)
+    response = replace_fields(new_response(id=saved.id), tenant=tenant, facts=saved)
+    await store.write(stored_facts.put_new, [begun])
+    for _ in range(2):
+        await store.write(stored_facts.put_new, alone)
+        await store.save(response)
+        await _sum(store)
+    (found,) = await _totals(store, tenant, began - 60)
+    hold(
+        (found.by_status, found.cost) == ({"completed": 3}, 12),
+        f"3 responses that cost 12 are {found.by_status}, and cost {found.cost}",
+    )
+
+
 async def _come_with_late_responses(store: Store) -> None:
     """A response that is saved with facts which ended late is in the sums at once."""
     tenant = new_id("tenant")

@@ -53,8 +53,12 @@ def _summed(facts: Facts) -> Facts:
 
 def put_all(facts: Sequence[Facts]) -> Operation[None]:
     """Store facts. They replace earlier facts with the same id."""
+    known = set[str]()
+    for one in facts:
+        if one.flags & SUMMED:
+            known.update(row[0] for row in (yield from query_rows("ended_facts", one.id)))
     yield from query_many("put_facts", [facts_row(one) for one in facts])
-    yield from add_late(facts)
+    yield from add_late([one for one in facts if one.id not in known])
 
 
 def forget_words(tenant: str, response_id: str) -> Operation[None]:

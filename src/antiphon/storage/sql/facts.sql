@@ -1,6 +1,7 @@
 -- put_facts --
 -- A background response begins when it is queued. If the clock has gone back since, it began to run at that moment.
--- A changed row receives a new row number.
+-- A changed row receives a new row number. One that had ended before stays in the sums as it is (64), or out of them until
+-- they reach it: it is written again because the first write was not acknowledged.
 INSERT INTO facts (
     id, tenant, began, ended, status, model, served_model, backend, key_id, flags, tools, queued, first, input_tokens,
     cached_tokens, output_tokens, reasoning_tokens, calls, attempts, error, previous_response_id, conversation_id,
@@ -16,7 +17,10 @@ ON CONFLICT (id) DO UPDATE SET
         WHEN excluded.began < facts.began THEN excluded.ended + facts.began - excluded.began ELSE excluded.ended
     END,
     status = excluded.status, model = excluded.model, served_model = excluded.served_model,
-    backend = excluded.backend, key_id = excluded.key_id, flags = excluded.flags, tools = excluded.tools,
+    backend = excluded.backend, key_id = excluded.key_id, tools = excluded.tools,
+    flags = CASE
+        WHEN facts.ended IS NULL THEN excluded.flags ELSE (excluded.flags & ~64) | (facts.flags & 64)
+    END,
     queued = excluded.queued + CASE WHEN excluded.began < facts.began THEN 0 ELSE excluded.began - facts.began END,
     first = excluded.first + CASE WHEN excluded.began < facts.began THEN 0 ELSE excluded.began - facts.began END,
     input_tokens = excluded.input_tokens, cached_tokens = excluded.cached_tokens,
@@ -26,6 +30,9 @@ ON CONFLICT (id) DO UPDATE SET
     input = CASE WHEN excluded.input = '' THEN facts.input ELSE excluded.input END, output = excluded.output,
     cost = excluded.cost, spans = excluded.spans,
     bodies = excluded.bodies, seq = excluded.seq
+
+-- ended_facts --
+SELECT id FROM facts WHERE id = $1 AND ended IS NOT NULL
 
 -- forget_words --
 -- The flag marks the response as deleted.

@@ -106,10 +106,14 @@ def _save(connection: sqlite3.Connection, responses: Sequence[StoredResponse]) -
 
 
 def _put_facts(connection: sqlite3.Connection, facts: Sequence[Facts]) -> None:
+    late = [one for one in facts if one.flags & SUMMED and not _is_ended(connection, one)]
     _insert(connection, statement("put_facts"), [facts_row(one) for one in facts])
-    late = [one for one in facts if one.flags & SUMMED]
     for text, response_id in late_sums(late) if late else ():
         connection.execute(*bound(text, (response_id,)))
+
+
+def _is_ended(connection: sqlite3.Connection, facts: Facts) -> bool:
+    return connection.execute(*bound(statement("ended_facts"), (facts.id,))).fetchone() is not None
 
 
 @cache
